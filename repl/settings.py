@@ -38,11 +38,13 @@ def _device(shell: Shell, argument: str) -> None:
 
 
 @THEME.command(
-    "limits", "[NAME N|NAME off]", "of each evaluation: fuel, seconds, memory, depth, output", WORDS,
+    "limits", "[NAME N|NAME off|off]", "of each evaluation: fuel, seconds, memory, depth, output", WORDS,
     LIMITS,
 )  # fmt: skip
 def _limits(shell: Shell, argument: str) -> None:
-    if argument:
+    if argument == "off":
+        shell.limits = Limits()
+    elif argument:
         name, _, amount = argument.partition(" ")
         now = {slot: getattr(shell.limits, slot) for slot in LIMITS}
         now[one_of(name, LIMITS)] = limit(name, amount.strip())
@@ -60,9 +62,8 @@ def limit(name: str, text: str) -> float | None:
     except ValueError:
         number = 0.0
     if not 0 < number <= 2e9:
-        raise WrongOption(
-            "invalid-argument", f"A limit is a positive number, or off; not {text or 'nothing'}"
-        )
+        given = f"not {text}" if text else f"write `,limits {name} N`"
+        raise WrongOption("invalid-argument", f"A limit is a positive number, or off; {given}")
     return number if name in ("seconds", "memory") else int(number)
 
 

@@ -13,9 +13,12 @@ from typing import Any, Protocol
 
 from vlad.control.standard_streams import read_line
 from vlad.data.errors import Exited, Notice, VladError, parts
+from vlad.data.source import Source
 from vlad.data.values import UNSPECIFIED, String, Value
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
+from vlad.expand.expander import in_prefix
+from vlad.reader.parser import read
 from vlad.session.session import Session
 from vlad.tools.progress import Progress
 
@@ -107,6 +110,11 @@ class Shell:
             self.keep(number, kept[-1])
         if self.attended:
             self.report_hidden(defined)
+            call = in_prefix(read(Source(name, text))) if went_well and len(values) > 1 else ""
+            if call:
+                self.remark(
+                    f"these are {len(values)} expressions; the procedure comes first in a call: `{call}`"
+                )
         if self.attended and self.seconds > SLOW:
             self.remark(f"{self.seconds:.2f} s")
         return went_well

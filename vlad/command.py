@@ -357,14 +357,16 @@ def _test(line: CommandLine) -> int:
             found.append(outcome)
             if outcome.failure:
                 print(outcome)
-    print(
-        summary(found)
-        if found
-        else f"no tests; in folders they are in files named NAME{ENDING}, and examples in modules"
-    )
+    were_executed = any(outcome.failure is not None for outcome in found)
+    if not found:
+        print(f"no tests; in folders they are in files named NAME{ENDING}, and examples in modules")
+    elif were_executed:
+        print(summary(found))
+    else:
+        print(f"{summary(found)}; no name contains {line.pattern}")
     if line.junit is not None:
         written_out(line.junit, junit(found))
-    return PROGRAM_ERROR if not found or any(outcome.failure for outcome in found) else SUCCESS
+    return SUCCESS if were_executed and not any(outcome.failure for outcome in found) else PROGRAM_ERROR
 
 
 def _profile(session: Session, line: CommandLine) -> None:

@@ -494,7 +494,7 @@ ERRORS = [
         "1:47",
         "no-matching-rule",
         "Invalid expression: (m)",
-        "m is used as (_ a)",
+        "m is used as (m a)",
     ),
     (
         "(define-syntax m (syntax-rules () ((_ (a ...) (b ...)) '((a b) ...)))) (m (1 2) (3))",

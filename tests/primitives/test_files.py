@@ -7,7 +7,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +38,52 @@ def test_there_and_back(session: vlad.Session, kind: str, shape: tuple[int, ...]
     assert (
         (name, second) == ("first", ("second", 5.0)) and first.dtype == t.dtype and np.array_equal(first, t)
     )
+
+
+@given(
+    columns=st.dictionaries(
+        st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1)
+        .map(str.strip)
+        .filter(bool),
+        st.lists(st.floats() | st.integers(-(2**53), 2**53).map(float), min_size=3, max_size=3),
+        min_size=1,
+        max_size=4,
+    )
+)
+@settings(max_examples=20)
+def test_tables_of_text_there_and_back(columns: dict[str, list[float]], tmp_path_factory: Any) -> None:
+    path = str(tmp_path_factory.mktemp("tables") / "t.csv")
+    session = vlad.Session()
+    session["path"], session["columns"] = path, {name: np.array(column) for name, column in columns.items()}
+    session.eval("(save-tensor path columns)")
+    back = session.eval("(load-table path)")
+    assert [name for name, _ in back] == list(columns)
+    for (_, found), expected in zip(back, columns.values(), strict=True):
+        assert np.array_equal(found, expected, equal_nan=True)
+    rows = np.array(list(columns.values()))
+    session["rows"] = rows
+    session.eval("(save-tensor path rows)")
+    assert np.array_equal(session.eval("(load-csv path)"), rows, equal_nan=True)
+    session["row"] = rows[0]
+    session.eval("(save-tensor path row)")
+    assert np.array_equal(session.eval("(load-csv path)")[:, 0], rows[0], equal_nan=True)
+
+
+def test_tables_of_other_programs(session: vlad.Session) -> None:
+    """Columns of text, missing numbers; groups of HDF5."""
+    Path("t.csv").write_text('name; price;size\n"a; b";1.5;3\nc;;4\n', encoding="utf-8")
+    name, price, size = session.eval('(load-table "t.csv" #:separator ";")')
+    assert name == ["name", "a; b", "c"] and price[0] == "price" and size[1].tolist() == [3, 4]
+    assert np.array_equal(price[1], [1.5, np.nan], equal_nan=True)
+    columns = {"a": [1, 2, None], "t": ["p", None, "q"], "b": [True, False, True], "n": [1, 2, 3]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), "t.parquet")
+    a, t, b, n = session.eval('(load-table "t.parquet")')
+    assert np.array_equal(a[1], [1, 2, np.nan], equal_nan=True) and t == ["t", "p", "", "q"]
+    assert (b[1].tolist(), b[1].dtype, n[1].tolist()) == ([True, False, True], bool, [1, 2, 3])
+    with h5py.File("t.h5", "w") as file:
+        file["x"], file["group/y"], file["n"] = np.arange(3.0), np.eye(2, dtype="f4"), 3
+    y, n, x = session.eval('(load-tensor "t.h5")')
+    assert (y[0], y[1].dtype, n, x[1].tolist()) == ("group/y", np.float32, ("n", 3), [0, 1, 2])
 
 
 def test_safetensors(session: vlad.Session, tmp_path: Path) -> None:
@@ -173,6 +222,17 @@ ERRORS = {
     '(load-csv "t.csv" #:skip -1)': ("invalid", "a number of lines"),
     '(load-csv "u.csv")': ("Line 3 of u.csv", "`1_000` is no number"),
     '(load-csv "d.csv")': ("Line 2 of d.csv", "`１` is no number"),
+    '(load-csv "m.csv")': ("Line 1 of m.csv", "field 2 is empty; `load-table` reads tables with titles"),
+    '(load-csv "o.csv")': ("Line 1 of o.csv", '`1;2` is no number; `#:separator ";"`'),
+    '(load-table "twice.csv")': ("Cannot read: twice.csv", "two columns have the title a"),
+    '(load-table "e.csv")': ("Cannot read: e.csv", "the first line has the titles"),
+    '(load-table "w.csv")': ("Cannot read: w.csv", "row 2 has 1 fields, and there are 2 titles"),
+    '(load-table "t.csv" #:separator "")': ("invalid", "a separator of one character"),
+    '(load-table "t.parquet")': ("Cannot read: t.parquet", "no file of Parquet"),
+    '(load-tensor "t.h5")': ("Cannot read: t.h5", "no file of HDF5"),
+    '(load-tensor "text.hdf5")': ("Cannot read: text.hdf5", "its entries are object"),
+    '(save-tensor "x.csv" #[[[1 2]]])': ("invalid", "a tensor of rank 1 or 2"),
+    "(save-tensor \"x.csv\" (list (cons 'a #[1 2]) (cons 'b #[1])))": ("invalid", "that are equally long"),
     '(load-csv "nowhere.csv")': ("Cannot find: nowhere.csv", "looked in"),
     '(load-tensor "nowhere.npy")': ("Cannot find: nowhere.npy", "looked in"),
     "(load-tensor 'name)": ("invalid", "the name of a file"),
@@ -195,6 +255,13 @@ def test_errors(session: vlad.Session, text: str) -> None:
     Path("b.csv").write_bytes(b"1,2\n\xff\n")
     Path("u.csv").write_text("1,2\n\n1_000,4\n")
     Path("d.csv").write_text("1,2\n１,4\n", encoding="utf-8")
+    Path("m.csv").write_text("1,,3\n")
+    Path("o.csv").write_text("1;2\n3;4\n")
+    Path("twice.csv").write_text("a,a\n1,2\n")
+    for name in ("e.csv", "t.parquet", "t.h5"):
+        Path(name).write_text("")
+    with h5py.File("text.hdf5", "w") as file:
+        file["names"] = ["a", "b"]
     np.save("c.npy", np.ones(2) * 1j)
     np.save("big.npy", np.array([2**63], dtype=np.uint64))
     with pytest.raises(VladError) as caught:

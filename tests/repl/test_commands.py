@@ -301,6 +301,13 @@ class TestSettings:
             ",limits fuel off", "(let loop ((i 0)) (if (= i 2000) i (loop (+ i 1))))"
         )
         assert "A limit is a positive number" in writing.output(",limits seconds soon")
+        assert "off; write `,limits seconds N`" in writing.output(",limits seconds")
+        assert (
+            "1000"
+            not in writing.output(",limits fuel 1000", ",limits depth 10", ",limits off").split(
+                "depth    10\n"
+            )[1]
+        )
 
     def test_format(self, writing: Writing) -> None:
         assert writing.output(",format length 3")

@@ -56,6 +56,14 @@ class TestResults:
         writing.shell.attended = False
         assert writing.output("(define (mean l) 3)", ",reset", "(mean #[1 2 3])") == "2\n"
 
+    def test_infix_arithmetic_is_several_expressions(self, writing: Writing) -> None:
+        writing.shell.attended = True
+        assert writing.output("(define x 2)", "x + 3").endswith(
+            "; these are 3 expressions; the procedure comes first in a call: `(+ x 3)`\n"
+        )
+        for text in ("1 2 3", "x car 3", "x + 3 4", "2 -3", "+ 1 2", "2 + 3 * 4"):
+            assert "procedure comes first" not in writing.output(text)
+
     def test_what_a_module_gives_new_meanings_is_reported_in_one_line(self, writing: Writing) -> None:
         writing.shell.attended = True
         assert writing.output('(import "mechanics")').startswith(

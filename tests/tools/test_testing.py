@@ -96,6 +96,8 @@ def test_a_wrong_derivative_is_found(rule: str) -> None:
     session.eval(f"(define f (with-derivative (lambda (x) (* x x)) {rule}))")
     with pytest.raises(VladError, match="the slopes differ"):
         session.eval("(check-gradient f 3)")
+    with pytest.raises(VladError, match=r"the value of the procedure is a real; here it is \(3 3\)"):
+        session.eval("(check-gradient (lambda (x) (list x x)) 3)")
 
 
 def test_in_a_program_the_first_that_fails_is_its_error(tmp_path: Path) -> None:
@@ -127,6 +129,8 @@ def test_the_command(tmp_path: Path) -> None:
     ]
     (failure,) = suites.iter("failure")
     assert failure.attrib["message"] == "expected: 5; found: 4"
+    done = command("test", "-k", "zzz", "inner", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "0 passed, 5 not selected; no name contains zzz\n")
     done = command("test", "-k", "AREA 3", "inner", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "1 passed, 4 not selected\n")
     done = command("test", "inner/c.vlad", "missing.vlad", cwd=tmp_path)

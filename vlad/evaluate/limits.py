@@ -222,14 +222,18 @@ def too_deep(span: Span | None = None) -> LimitExceeded:
     )
 
 
+def _set_by(name: str, option: str) -> str:
+    return f"`{name}` sets the limit, `{option}` on the command line"
+
+
 def out_of_fuel() -> LimitExceeded:
-    return LimitExceeded("out-of-fuel", "The evaluation ran out of fuel", hint="`fuel` sets the limit")
+    return LimitExceeded("out-of-fuel", "The evaluation ran out of fuel", hint=_set_by("fuel", "--fuel"))
 
 
 def out_of_time(seconds: float | None, what: str = "took") -> LimitExceeded:
     limit = "there is time for" if seconds is None else f"{seconds} seconds"
     return LimitExceeded(
-        "out-of-time", f"The evaluation {what} longer than {limit}", hint="`seconds` sets the limit"
+        "out-of-time", f"The evaluation {what} longer than {limit}", hint=_set_by("seconds", "--max-seconds")
     )
 
 
@@ -238,7 +242,7 @@ def out_of_memory(megabytes: float | None) -> LimitExceeded:
     if megabytes is None:
         return LimitExceeded("out-of-memory", "The evaluation ran out of memory")
     message = f"The evaluation needs more than {megabytes} megabytes"
-    return LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
+    return LimitExceeded("out-of-memory", message, hint=_set_by("memory", "--max-memory"))
 
 
 def too_much_output(most: int) -> LimitExceeded:

@@ -609,14 +609,20 @@ def by_name(keyword: str) -> str:
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 
 
+def in_prefix(forms: Sequence[Syntax]) -> str:
+    """The call that is meant by expressions such as `2 + 3`, one operator between the operands; "" if these are none."""
+    operators = [one.symbol.name for one in forms[1::2] if isinstance(one, Name)]
+    if len(forms) % 2 == 0 or len(operators) != len(forms) // 2 or len(set(operators)) != 1:
+        return ""
+    call = f"({' '.join([operators[0], *map(text_of, forms[::2])])})"
+    return call if operators[0] in OPERATORS and len(call) < 60 else ""
+
+
 def unused_value(forms: list[Syntax]) -> Notice:
     """The remark on the first of the forms that end a body."""
-    first, second, *others = forms
-    hint = "only the value of the last expression is returned"
-    if others and isinstance(second, Name) and second.symbol.name in OPERATORS:
-        call = f"({second.symbol.name} {text_of(first)} {text_of(others[0])})"
-        hint += f"; the procedure comes first in a call: `{call}`" if len(call) < 60 else ""
-    return Notice("unused-value", "The value of this expression is not used", first.span, hint=hint)
+    hint, call = "only the value of the last expression is returned", in_prefix(forms[:3])
+    hint += f"; the procedure comes first in a call: `{call}`" if call else ""
+    return Notice("unused-value", "The value of this expression is not used", forms[0].span, hint=hint)
 
 
 def endless(macro: Macro, span: Span) -> VladError:

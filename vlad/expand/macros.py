@@ -27,7 +27,11 @@ _numbers = count()
 
 def text_of(syntax: Syntax, limit: int = 60) -> str:
     """The source text of a datum, on one line."""
-    text = " ".join(syntax.span.text[: 4 * limit].split())
+    return _on_a_line(syntax.span.text, limit)
+
+
+def _on_a_line(text: str, limit: int) -> str:
+    text = " ".join(text[: 4 * limit].split())
     return text if len(text) <= limit else text[:limit] + "…"
 
 
@@ -212,7 +216,8 @@ def parse_rules(name: str, spec: Form, scope: Scope) -> Macro:
         # the keyword itself is not matched
         matched = reader.list_pattern(Form(pattern.items[1:], pattern.tail, pattern.span), 0)
         macro.rules.append((matched, reader.template(template, 0, False)))
-        macro.shapes.append(text_of(pattern))
+        behind = pattern.items[0].span.end - pattern.span.start  # what stands for the macro's name
+        macro.shapes.append(_on_a_line(f"({name}{pattern.span.text[behind:]}", 60))
     return macro
 
 

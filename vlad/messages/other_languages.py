@@ -18,6 +18,7 @@ CONTINUATIONS = (
 ENDING = "a loop ends where it does not call itself; `find` and `any` end early; `(shift k V)` ends a `reset` with V"
 ERRORS = "write `(guard (e (TEST E ...) ...) BODY ...)`, as in R7RS; `(error-message e)` and `(error-code e)` are of errors"
 FILES = "`load-tensor` and `load-csv` read data, `save-tensor` writes it, `(read-real)` reads a number that is typed"
+TABLES = '`(load-csv "NAME.csv")` reads numbers, `(load-table "NAME.csv")` columns with titles'
 FORMAT = '`(display x)` prints one value, `(newline)` ends a line; `(format "~a ~a" x y)` makes a text'
 FUNCTIONS = "write `(lambda (PARAMETER ...) BODY)`"
 JIT = "what runs often is compiled automatically; in Python, `vlad.compile` does so at once"
@@ -100,6 +101,8 @@ WORDS: dict[str, str] = {
     "load": 'write `(import "FILE")`, or at a prompt `,load FILE`; `load-tensor` and `load-csv` read data',
     "mod": "write `modulo`",
     "nth": "write `(list-ref LIST I)`, which counts from 0",
+    "read-csv": TABLES,
+    "save-csv": '`(save-tensor "NAME.csv" t)` writes a table',
     "plot": "at a prompt, `,plot F LOW HIGH` draws a procedure",
     "pow": "write `(expt x y)`",
     "return": "the value of a procedure is that of its last expression",

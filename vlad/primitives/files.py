@@ -1,11 +1,13 @@
-"""The rows that read and write tensors in files: NumPy's .npy and .npz, and numbers in rows of text (CSV).
+"""The rows that read and write tensors and tables in files: NumPy's .npy and .npz, safetensors, HDF5, CSV and Parquet.
 
-NumPy reads the files; content that could run code when read (pickled objects) is rejected. The session decides, through
-the machine, where files are looked for. Like other effects, these have no derivative.
+NumPy and the formats' own packages read the files; content that could run code when read (pickled objects) is rejected. The
+session decides, through the machine, where files are looked for. Like other effects, these have no derivative.
 """
 
 from __future__ import annotations
 
+import importlib
+import math
 import os
 import struct
 import warnings
@@ -40,12 +42,16 @@ if TYPE_CHECKING:
 
 _ARCHIVE = ".npz"
 _SAFE = ".safetensors"
+_TEXT = ".csv"
+_HIERARCHICAL = (".h5", ".hdf5")
+_COLUMNAR = ".parquet"
 OF_FILES = (
     "files of tensors are",
     "one that is read at the top level by a form of its own costs nothing where the rest of the program is compiled",
 )
-_SUFFIXES = (".npy", _ARCHIVE, _SAFE)
+_SUFFIXES = (".npy", _ARCHIVE, _SAFE, _TEXT)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
+_ENDINGS = "the name ends in .npy or .csv for one tensor, in .npz, .safetensors or .csv for a list of pairs (name . tensor)"
 
 
 def _text(name: str, what: str, value: Value, of: Collection[Kind] = ()) -> str:
@@ -75,8 +81,11 @@ def _loaded(path: str) -> Any:
     """The array in a file, or a list of the names and arrays of an archive."""
     import numpy
 
-    if os.path.splitext(path)[1] == _SAFE:
+    suffix = os.path.splitext(path)[1]
+    if suffix == _SAFE:
         return _loaded_safely(path)
+    if suffix in _HIERARCHICAL:
+        return _datasets(path)
     try:
         with open(path, "rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -89,15 +98,42 @@ def _loaded(path: str) -> Any:
         raise _cannot_read(path, error.strerror or "") from None
 
 
-def _safetensors() -> Any:
-    """The package. Raises MissingPackage."""
+def _format(name: str, module: str) -> Any:
+    """The module that reads and writes a format. Raises MissingPackage."""
     try:
-        import safetensors.numpy
+        return importlib.import_module(module)
     except ImportError as error:
-        hint = "`pip install safetensors`"
-        message = "Files of safetensors need the package safetensors, which is not installed"
+        package = module.partition(".")[0]
+        hint = f"`pip install {package}`"
+        message = f"Files of {name} need the package {package}, which is not installed"
         raise MissingPackage("missing-package", message, hint=hint) from error
-    return safetensors.numpy
+
+
+def _safetensors() -> Any:
+    return _format("safetensors", "safetensors.numpy")
+
+
+def _datasets(path: str) -> list[tuple[str, Array]]:
+    """The names and arrays in a file of HDF5: the names of a dataset and of the groups around it, with `/` between them."""
+    package = _format("HDF5", "h5py")
+    found: list[tuple[str, Array]] = []
+
+    def note(name: str, thing: Any) -> None:
+        if isinstance(thing, package.Dataset):
+            found.append((name, thing[()]))
+
+    try:
+        with package.File(path, "r") as file:
+            file.visititems(note)
+    except OSError as error:
+        raise _cannot_read(path, f"it is no file of HDF5: {error}") from None
+    return [(name, _as_array(array)) for name, array in found]
+
+
+def _as_array(value: Any) -> Array:
+    import numpy
+
+    return numpy.asarray(value)
 
 
 def _loaded_safely(path: str) -> list[tuple[str, Array]]:
@@ -148,11 +184,15 @@ def _save_tensor(machine: Evaluator, path: Value, x: Value) -> Value:
     name = _text("save-tensor", "the name of a file and a tensor", path, of=(Kind.TENSOR,))
     suffix = os.path.splitext(name)[1]
     if suffix not in _SUFFIXES:
-        hint = "the name ends in .npy for one tensor, in .npz or .safetensors for a list of pairs (name . tensor)"
-        raise unsuitable("save-tensor", hint, (path,))
-    named = _named(x) if suffix != ".npy" else {}
-    array = on_host(array_of("save-tensor", x)) if suffix == ".npy" else None
-    content = _safe_content(named) if suffix == _SAFE else None
+        raise unsuitable("save-tensor", _ENDINGS, (path,))
+    is_one = suffix == ".npy" or (suffix == _TEXT and type(look(x)) is not tuple)
+    named = {} if is_one else _named(x)
+    array = on_host(array_of("save-tensor", x)) if is_one else None
+    content = None
+    if suffix == _SAFE:
+        content = _safe_content(named)
+    elif suffix == _TEXT:
+        content = _rows(x, array, named).encode()
     import numpy
 
     try:
@@ -177,6 +217,36 @@ def _safe_content(named: dict[str, Array]) -> bytes:
         {name: numpy.ascontiguousarray(array) for name, array in named.items()}
     )
     return content
+
+
+def _rows(x: Value, array: Array | None, named: dict[str, Array]) -> str:
+    """A tensor as lines of numbers, or named tensors of rank 1 as columns with titles. Each number is the shortest text that is
+    read as the same number.
+    """
+    import csv
+    import io
+
+    if array is None:
+        lengths = {column.shape for column in named.values()}
+        if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
+            raise invalid("save-tensor", "columns of a table, tensors of rank 1 that are equally long", x)
+    elif array.ndim not in (1, 2):
+        raise invalid("save-tensor", "a tensor of rank 1 or 2, as a table has lines and columns", x)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if array is None:
+        writer.writerow(named)
+        writer.writerows(
+            zip(*[map(_written_number, column.tolist()) for column in named.values()], strict=True)
+        )
+    else:
+        rows = array.reshape(-1, 1) if array.ndim == 1 else array
+        writer.writerows([map(_written_number, row) for row in rows.tolist()])
+    return text.getvalue()
+
+
+def _written_number(number: float) -> str:
+    return str(int(number)) if abs(number) < 1e16 and number == int(number) else repr(float(number))
 
 
 def _write_parts(file: BinaryIO, named: dict[str, Array]) -> None:
@@ -256,6 +326,8 @@ def _restored(machine: Evaluator, path: str) -> Value:
 
 
 NO_SEPARATOR = '\n\r"'
+SEPARATORS = ";\t| "
+MOST_COMPARED = 16  # lines
 
 
 def _load_csv(machine: Evaluator, path: Value, skip: Value, separator: Value) -> Value:
@@ -265,17 +337,80 @@ def _load_csv(machine: Evaluator, path: Value, skip: Value, separator: Value) ->
         needed = "a number of lines, and a separator of one character that is no quote and ends no line"
         raise invalid("load-csv", needed, skip, separator)
     found = machine.find(_text("load-csv", "the name of a file", path))
+    return _made(_numbers(Source(found, _contents(found)), above, between))
+
+
+def _contents(path: str) -> str:
     try:
-        with open(found, encoding="utf-8-sig") as file:
-            text = file.read()
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return file.read()
     except OSError as error:
-        raise _cannot_read(found, error.strerror or "") from None
+        raise _cannot_read(path, error.strerror or "") from None
     except UnicodeDecodeError:
-        raise _cannot_read(found, "it is no text in UTF-8") from None
-    return _made(_table(Source(found, text), above, between))
+        raise _cannot_read(path, "it is no text in UTF-8") from None
 
 
-def _table(source: Source, skip: int, separator: str) -> Array:
+def _load_table(machine: Evaluator, path: Value, separator: Value) -> Value:
+    between = _text("load-table", "the name of a file, and a text as separator", separator)
+    if len(between) != 1 or between in NO_SEPARATOR:
+        needed = "a separator of one character that is no quote and ends no line"
+        raise invalid("load-table", needed, separator)
+    found = machine.find(_text("load-table", "the name of a file", path))
+    columnar = os.path.splitext(found)[1] == _COLUMNAR
+    columns = _columns(found) if columnar else _titled(found, between)
+    titles = [title for title, _ in columns]
+    twice = next((title for title in titles if titles.count(title) > 1), None)
+    if twice is not None:
+        raise _cannot_read(found, f"two columns have the title {twice}")
+    return list_of([(symbol(title), _column(entries, title, found)) for title, entries in columns])
+
+
+def _titled(path: str, separator: str) -> list[tuple[str, Any]]:
+    """The columns of a text whose first line has their titles."""
+    import csv
+
+    lines = [line for line in csv.reader(_contents(path).splitlines(True), delimiter=separator) if line]
+    if not lines:
+        raise _cannot_read(path, "it is empty: the first line has the titles of the columns")
+    titles, *rows = lines
+    for number, row in enumerate(rows):
+        if len(row) != len(titles):
+            hint = f"row {number + 1} has {len(row)} fields, and there are {len(titles)} titles"
+            raise _cannot_read(
+                path, f"{hint}{_other_separator([separator.join(titles)], separator, is_text=True)}"
+            )
+    return [(title.strip(), [row[at] for row in rows]) for at, title in enumerate(titles)]
+
+
+def _columns(path: str) -> list[tuple[str, Any]]:
+    """The columns of a file of Parquet."""
+    package = _format("Parquet", "pyarrow.parquet")
+    try:
+        table = package.read_table(path)
+    except OSError as error:
+        raise _cannot_read(path, error.strerror or str(error)) from None
+    except Exception as error:  # the package's own
+        raise _cannot_read(path, f"it is no file of Parquet: {error}") from None
+    return [(title, table.column(title).to_numpy()) for title in dict.fromkeys(table.column_names)]
+
+
+def _column(entries: Any, title: str, path: str) -> Value:
+    """A tensor if all entries that are there are numbers or booleans, where missing ones are +nan.0; else a list of strings, of
+    which missing ones are empty.
+    """
+    import numpy
+
+    if isinstance(entries, list):
+        present = [field for field in entries if field.strip()]
+        if all(map(_is_number, present)) and (present or not entries):
+            return _made(numpy.array([float(field) if field.strip() else math.nan for field in entries]))
+        return list_of([String(field) for field in entries])
+    if entries.dtype != object:
+        return _made(_known(entries, f"{path}, column {title}"))
+    return list_of([String("" if one is None else str(one)) for one in entries])
+
+
+def _numbers(source: Source, skip: int, separator: str) -> Array:
     import numpy
 
     lines = source.text.split("\n")
@@ -304,13 +439,29 @@ def _wrong_line(source: Source, lines: list[str], skip: int, separator: str) -> 
         if wrong is None and len(fields) == width:
             continue
         reason = f"it has {len(fields)} fields, the first row {width}"
-        if wrong is not None:
-            reason = f"`{wrong}` is no number"
-            reason += "; `#:skip 1` leaves out a line of titles" if index == skip == 0 else ""
+        if wrong == "":
+            reason = f"field {fields.index('') + 1} is empty; `load-table` reads tables with titles in which numbers are missing"
+        elif wrong is not None:
+            other = _other_separator([one for one in lines[skip:] if one.strip()], separator)
+            reason = f"`{wrong}` is no number{other}"
+            if index == skip == 0 and not other:
+                reason += (
+                    "; `#:skip 1` leaves out a line of titles, and `load-table` reads columns with titles"
+                )
         return VladError(
             "not-numbers", f"Line {index + 1} of {source.name} is no row of numbers", hint=reason
         )
     return None
+
+
+def _other_separator(lines: list[str], separator: str, is_text: bool = False) -> str:
+    """Another separator that divides lines into numbers, or into texts, as the rest of a hint; "" if there is none."""
+    for other in SEPARATORS:
+        if other != separator and all(other in line for line in lines[:MOST_COMPARED]):
+            fields = [field.strip().strip('"') for field in lines[-1].split(other)]
+            if is_text or all(map(_is_number, fields)):
+                return f"; `#:separator {atom_text(String(other), True)}` separates the fields otherwise"
+    return ""
 
 
 def _is_number(field: str) -> bool:
@@ -461,18 +612,24 @@ ROWS: list[Primitive] = [
             lambda machine, f: machine.apart(f), "any -> any", hidden=True, abstract=_left_out(*OF_CHECKPOINTS),
             forward=_NO_DERIVATIVE.format("f", "df"), reverse={"f": _NO_DERIVATIVE.format("f", "s")}),
     _effect("load-tensor", "path",
-        "The tensor in a .npy file, or the list of pairs (name . tensor) in an .npz or .safetensors file. A file in the working "
-        "folder, to which `save-tensor` writes, comes before one beside the program.\n"
+        "The tensor in a .npy file, or the list of pairs (name . tensor) in an .npz, .safetensors or .h5 file. A file in the "
+        "working folder, to which `save-tensor` writes, comes before one beside the program.\n"
         "(begin (save-tensor \"weights.npy\" #[1 2 3]) (load-tensor \"weights.npy\"))  ⇒ #[1 2 3]",
             _load_tensor, "string -> any"),
     _effect("save-tensor", "path x",
-        "Writes a tensor to a .npy file, a list of pairs (name . tensor) to an .npz or .safetensors file.\n"
+        "Writes a tensor to a .npy or .csv file, a list of pairs (name . tensor) to an .npz, .safetensors or .csv file, in which "
+        "they are columns with titles.\n"
         "(begin (save-tensor \"model.npz\" (list (cons 'w #[1 2]))) (load-tensor \"model.npz\"))  ⇒ ((w . #[1 2]))",
             _save_tensor, "string any -> unspecified", io="out"),
     _effect("load-csv", "path skip separator",
-        "The numbers in the lines of a text file, as a tensor of rank 2.\n"
+        "The numbers in the lines of a text file, as a tensor of rank 2; `#[]` if there are none.\n"
         "(load-csv \"numbers.csv\" #:skip 1)  ⇒ #[[1 2] [3 4]]", _load_csv,
             "string any any -> any", keywords={"skip": 0.0, "separator": String(",")}),
+    _effect("load-table", "path separator",
+        "The columns of a .csv file, whose first line has their titles, or of a .parquet file: a list of pairs (title . column). "
+        "A column is a tensor of numbers, +nan.0 where one is missing, or a list of strings.\n"
+        "(load-table \"missing.parquet\")  ⇒ Error: Cannot find: missing.parquet", _load_table,
+            "string any -> any", keywords={"separator": String(",")}),
     _effect("import-onnx", "path",
         "The pair of a procedure and its parameters, from a model in ONNX's format: a list of pairs (name . tensor). The "
         "procedure takes such a list, then the model's inputs. It needs the package onnx.\n"

@@ -37,6 +37,8 @@ PACKAGES = (
     ("pygls", "editors, with `vlad lsp`"),
     ("onnx", "models of other systems, with `vlad.onnx`"),
     ("safetensors", "weights of models of other systems"),
+    ("h5py", "files of HDF5"),
+    ("pyarrow", "tables in files of Parquet"),
     ("tensorboardX", "vlad.TrainLog with TensorBoard"),
     ("ipykernel", "notebooks in vlad, with `vlad kernel install`"),
     ("torch", "vlad.to_torch"),
