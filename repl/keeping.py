@@ -79,6 +79,9 @@ def _save(shell: Shell, argument: str) -> None:
 
 @THEME.command("edit", "[NAME|FILE]", "write in your editor ($VISUAL, $EDITOR), then evaluate", FILES)
 def _edit(shell: Shell, argument: str) -> None:
+    if not shell.has_screen:
+        hint = "`,source NAME` shows a definition, which another cell can change"
+        raise VladError("no-program", "An editor needs a terminal: `,edit` is for the prompt", hint=hint)
     path = file_name(argument)
     if argument and (os.path.exists(path) or path.endswith(".vlad")):
         edit_file(path)
@@ -111,9 +114,15 @@ def edit_file(path: str) -> None:
 @THEME.command("shell", "COMMAND", "run a command of the system's shell", FILES)
 def _shell(shell: Shell, argument: str) -> None:
     shell.terminal.flush()
-    status = subprocess.run(argument, shell=True).returncode
-    if status:
-        shell.remark(f"status {status}")
+    if shell.has_screen:
+        done = subprocess.run(argument, shell=True)
+    else:
+        done = subprocess.run(
+            argument, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        shell.terminal.write(done.stdout.decode(errors="replace"))
+    if done.returncode:
+        shell.remark(f"status {done.returncode}")
 
 
 @THEME.command("history", "[TEXT]", "earlier inputs, or those that contain a text", NOTHING)

@@ -98,6 +98,10 @@ class VladKernel(Kernel):
         try:
             failure = self.notebook.execute(code, self.execution_count, silent)
         except Leave:
+            self.notebook.remark(
+                "a notebook's kernel is ended, or started anew, by its menu; a console ends now"
+            )
+            self.notebook.terminal.flush()
             payload.append({"source": "ask_exit", "keepkernel": False})
         if store_history and not silent and code.strip():
             self.cells.append((self.execution_count, code, self.result))

@@ -59,6 +59,7 @@ class Notebook(Shell):
         super().__init__(make_session, terminal, Interrupts(), progress)
         self.terminal.columns = WIDTH
         self.picture = self.show_picture
+        self.has_screen = False
 
     def execute(self, text: str, number: int, silent: bool = False) -> Failure | None:
         """Execute a cell. Returns why it failed, if it did. Raises Leave."""

@@ -65,6 +65,7 @@ class Shell:
         self.picture: Callable[[str], object] | None = (
             None  # shows an SVG, where there is more than a terminal
         )
+        self.has_screen = True  # which other programs, such as an editor, may use
         self.windows: list[Closed] = []  # of plots, which the prompt closes at its end
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
         self.recall: Callable[[str], list[str]] = (

@@ -120,6 +120,15 @@ class TestKernel(jupyter_kernel_test.KernelTests):  # type: ignore[name-defined,
         ((kind, error),) = self.outputs(",plto sin")
         assert kind == "error" and "did you mean `,plot`" in "".join(error["traceback"])
 
+    def test_other_programs_have_no_terminal(self) -> None:
+        self.outputs("(define (f x) x)")
+        ((kind, error),) = self.outputs(",edit f")
+        assert kind == "error" and "An editor needs a terminal: `,edit` is for the prompt" in error["evalue"]
+        ((_, stream),) = self.outputs(",shell cat; echo there; exit 3")
+        assert stream["text"] == "there\n; status 3\n"
+        ((_, stream),) = self.outputs(",quit")
+        assert "a notebook's kernel is ended, or started anew, by its menu" in stream["text"]
+
     def test_large_tensors_are_cut_and_deep_ones_are_several_tables(self) -> None:
         ((_, content),) = self.outputs("(ones '(100 50))")
         html = content["data"]["text/html"]
