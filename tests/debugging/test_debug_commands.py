@@ -138,10 +138,11 @@ def test_after_an_error_in_the_library_the_users_procedure_is_selected_first() -
 
 
 def test_a_breakpoint_in_the_library_shows_what_is_there() -> None:
-    person = Person("locals", "clear", "c")
+    person = Person("locals", "locls", "clear", "c")
     person.commands.break_at("list-ref")
     person.session.eval("(+ 0 (list-ref '(1 2) 1))")
     assert person.seen[1] == "  l  (1 2)\n  k  1"
+    assert "Unbound variable: locls" in person.seen[2] and "did you mean `locals`?" in person.seen[2]
 
 
 def test_after_an_error() -> None:

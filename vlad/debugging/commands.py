@@ -17,6 +17,7 @@ from vlad.debugging.finite import Finding
 from vlad.debugging.frames import Frame, closed_over, shortened
 from vlad.debugging.instrumented import MOST_BEFORE, Place
 from vlad.debugging.stepping import Stop
+from vlad.messages.spelling import did_you_mean, nearest
 from vlad.session.session import Session
 
 MOST_FRAMES = 20  # shown at once
@@ -39,6 +40,7 @@ SHORT = {
     "s": "step", "n": "next", "o": "out", "c": "continue", "w": "where", "u": "up", "d": "down", "l": "locals", "p": "print",
     "q": "quit", "h": "help",
 }  # fmt: skip
+WORDS = (*SHORT.values(), "inside", "break", "clear")
 
 
 class Commands:
@@ -161,6 +163,9 @@ class _Conversation:
                 try:
                     self.commands.write(self.execute(word, rest.strip(), said))
                 except VladError as error:
+                    if error.code == "unbound-variable" and error.name == word:
+                        meant = nearest(word, WORDS)
+                        error.hint = did_you_mean(meant) if meant else error.hint
                     self.commands.write(str(error))
 
     def execute(self, word: str, rest: str, line: str) -> str:
