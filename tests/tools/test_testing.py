@@ -39,6 +39,7 @@ FAILING = {
     '(test "square of three" (square 3) 10)': ("square of three", "expected 10 but found 9"),
     "(test 'lists (list 1 2) '(1 \"b\"))": ("lists", 'expected (1 "b") but found (1 2)'),
     "(test 'text \"a\" 'a)": ("text", 'expected a but found "a"'),
+    "(test 1 2)": ("1", "Invalid expression: (test 1 2)\n  hint: test is used as (test name expression expected)"),
     '(test "error" (car 5) 1)': ("error", "Argument to car is invalid (at f.vlad:3:15)"),
     '(test-error "no error" (square 2))': ("no error", "expected error but found 4"),
     '(test-error "kind" (car 5) \'user-error)': ("kind", "expected user-error but found invalid-argument"),

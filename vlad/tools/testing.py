@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span
+from vlad.data.values import String
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Literal, Name, Syntax, read
 from vlad.session.files import load
@@ -140,7 +141,8 @@ def _name(syntax: Syntax) -> str:
     """The name that a test states, or its text."""
     if isinstance(syntax, Form) and _head(syntax) in ("test", "test-error") and len(syntax.items) > 1:
         stated = syntax.items[1]
-        text = stated.value.text if isinstance(stated, Literal) else stated.span.text.lstrip("'")
+        value = stated.value if isinstance(stated, Literal) else None
+        text = value.text if isinstance(value, String) else stated.span.text.lstrip("'")
     else:
         text = syntax.span.text
     return _short(text)
