@@ -332,6 +332,7 @@ def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_coun
     """
     _show_way_for_tensors(error, usage_of)
     _show_result_called(error, usage_of)
+    _show_procedure_of_none(error)
     if error.span is None or error.code not in UNSUITED:
         _show_excess(error, usage_of)
         return
@@ -392,6 +393,13 @@ def _show_result_called(error: VladError, usage_of: Callable[[str], Usage | None
     taken = 1 if is_curried else RETURNING.get(name, len(texts)) if error.name == name else len(texts)
     if taken < len(texts) and not _is_local(error.span, name):
         hint_to_call_result(error, name, taken, texts)
+
+
+def _show_procedure_of_none(error: VladError) -> None:
+    """Say it if a procedure of some arguments is called without any, elsewhere than at the place of the error."""
+    form = _form(error.span) if error.span is not None and error.got == 0 and error.expected else None
+    if form is not None and len(form.items) > 1 and error.code == "wrong-number-of-arguments":
+        error.add_hint("it is called without arguments: a procedure of none is `(lambda () BODY)`")
 
 
 def _is_derivative_of_several(form: Form, error: VladError) -> bool:
