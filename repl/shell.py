@@ -88,7 +88,8 @@ class Shell:
         self.results: list[str] = []  # names
         self.error: VladError | None = None
         self.way = ""  # the tail calls that led to the last error, if known
-        self.seconds = 0.0  # of the last input
+        self.seconds = 0.0  # of the last input, without those in which the user was asked
+        self.asked = 0.0
 
     # Evaluating.
 
@@ -132,7 +133,7 @@ class Shell:
 
     def attempt(self, work: Callable[[], Any]) -> bool:
         """Do work that may fail or be interrupted, and report that. Returns whether it succeeded. Raises Leave."""
-        begun = time.monotonic()
+        begun, self.asked = time.monotonic(), 0.0
         if self.progress is not None:
             self.progress.end()
         try:
@@ -155,7 +156,7 @@ class Shell:
         except Exception as error:
             self.complain(unexpected(error))
         finally:
-            self.seconds = time.monotonic() - begun
+            self.seconds = time.monotonic() - begun - self.asked
             self.terminal.fresh_line()
         return False
 
@@ -164,8 +165,12 @@ class Shell:
         self.terminal.fresh_line()
         self.terminal.write(prompt)
         self.terminal.flush()
-        with self.terminal.quiet():
-            line = self.read()
+        begun = time.monotonic()
+        try:
+            with self.terminal.quiet():
+                line = self.read()
+        finally:
+            self.asked += time.monotonic() - begun
         if self.attended:  # the user has typed it, and Enter
             self.terminal.echoed()
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from pathlib import Path
+from time import sleep
 
 import pytest
 from vlad.repl.commands import COMMANDS, enter
@@ -221,8 +222,10 @@ class TestWatching:
 
     def test_break_and_step(self, writing: Writing) -> None:
         answers = iter(["locals\n", "continue\n", "step\n", "where\n", "quit\n"])
-        writing.shell.read = lambda: next(answers)
-        text = writing.output(self.PROGRAM, ",break g", "(f 2)", ",clear")
+        writing.shell.read = lambda: (sleep(0.2), next(answers))[1]
+        text = writing.output(self.PROGRAM, ",break g", "(f 2)")
+        assert writing.shell.seconds < 0.4  # without the time of typing
+        text += writing.output(",clear")
         assert "breakpoint in g" in text and "\ndebug> locals\n  x  2\ndebug> continue\n+inf.0\n" in text
         text = writing.output(",step (f 2)")
         assert "debug> where\n> f at <input 1>:2:20\n" in text and "was ended in the debugger" in text

@@ -23,6 +23,7 @@ from vlad.data.values import UNSPECIFIED, Value
 from vlad.python.convert import Procedure
 from vlad.repl.html import as_html
 from vlad.repl.notebook import Bundle, Failure, Notebook
+from vlad.repl.shell import Leave
 from vlad.repl.terminal import Terminal
 from vlad.session.session import Session
 
@@ -72,7 +73,7 @@ def _shown_values(shell: Any, session: Session, text: str) -> Any:
             last[:] = [session._as_python(value)]
 
     with session.limited(None):
-        session.run_text("\n" + text, _cell(), show)  # the cell's first line is that of `%%vlad`
+        session.run_text(text, _cell(), show)
     return last[0] if last else None
 
 
@@ -123,9 +124,23 @@ def _command(shell: Any, session: Session, text: str) -> None:
     def publish(bundle: Bundle, is_result: bool) -> None:
         shell.display_pub.publish(data=bundle)
 
-    failure = Notebook(make_session, Terminal(sys.stdout), publish).execute(text, 1)
+    notebook = Notebook(make_session, Terminal(sys.stdout), publish)
+    notebook.read = _line
+    try:
+        failure = notebook.execute(text, 1)
+    except Leave:
+        print("; the session goes on, in the notebook's own process; `,reset` discards its definitions")
+        return
     if failure is not None:
         raise _shown(CommandFailed(failure.message), failure)
+
+
+def _line() -> str:
+    """A line from the user, whom the notebook asks; "" where it cannot."""
+    try:
+        return input() + "\n"
+    except (EOFError, RuntimeError, OSError):  # RuntimeError: ipykernel's, where a frontend asks for nothing
+        return ""
 
 
 def _html(procedure: Procedure) -> str | None:
