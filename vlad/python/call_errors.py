@@ -25,8 +25,10 @@ def reword_call(
     place: Span | None,
     operands: Sequence[Value],
     tuples: Sequence[Value],
+    is_of_python: bool = False,
 ) -> None:
-    """Reword an error of a call of the procedure at `place` with these operands; `tuples` are those that are Python tuples."""
+    """Reword an error of a call of the procedure at `place` with these operands; `tuples` are those that are Python tuples.
+    `is_of_python`: is it a Python function's, to which places in the library say nothing?"""
     if error.code == "session-closed":
         return
     _hint_at_tuples(error, taken, operands, tuples)
@@ -37,10 +39,11 @@ def reword_call(
         vars(error).update(vars(replacement))
         error.args = replacement.args
     elif error.span is not None and in_library(error.span):
-        if not error.backtrace and in_stdlib(error.span):
+        is_inside = bool(error.backtrace) or in_stdlib(error.span)
+        if is_inside and not (error.backtrace or is_of_python):
             error.backtrace.append(Backtrace("the library", error.span))
         error.span = place
-        if place is None and error.backtrace:
+        if place is None and is_inside:
             attribute_to(taken.name, error)
 
 

@@ -314,7 +314,7 @@ class Procedure:
         if not isinstance(error, NoCounterpart):
             operands = [from_python(argument, self._apply) for argument in arguments]
             tuples = [value for value, given in zip(operands, arguments, strict=True) if type(given) is tuple]
-            reword_call(error, self.taken(), self.place(), operands, tuples)
+            reword_call(error, self.taken(), self.place(), operands, tuples, self._apply.is_of_python)
             if self._apply.is_of_python:
                 reword_rows(error)
 
