@@ -238,9 +238,9 @@ def test_an_error_fails_the_cell(tmp_path: Path) -> None:
     first_lines = [text.partition("\n")[0] for text in cells_of_ours]
     assert first_lines[0] == "" and first_lines[1].endswith(": 1.0")
     assert [line.partition("In[1]")[2] for line in first_lines[2:]] == [
-        ":1:15: Error: Argument to car is invalid",
-        ":1:15: Error: Argument to car is invalid",
-        ":1:1: Error: The `(` is never closed",
+        ":2:15: Error: Argument to car is invalid",
+        ":2:15: Error: Argument to car is invalid",
+        ":2:1: Error: The `(` is never closed",
     ]
     assert not any("Traceback" in text or ".py" in text for text in cells_of_ours)
     # there the user's own Python code is on the way, and none of vlad's

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from pathlib import Path
-from time import sleep
+from types import SimpleNamespace
 
 import pytest
 from vlad.repl.commands import COMMANDS, enter
@@ -222,14 +222,26 @@ class TestWatching:
 
     def test_break_and_step(self, writing: Writing) -> None:
         answers = iter(["locals\n", "continue\n", "step\n", "where\n", "quit\n"])
-        writing.shell.read = lambda: (sleep(0.2), next(answers))[1]
-        text = writing.output(self.PROGRAM, ",break g", "(f 2)")
-        assert writing.shell.seconds < 0.4  # without the time of typing
-        text += writing.output(",clear")
+        writing.shell.read = lambda: next(answers)
+        text = writing.output(self.PROGRAM, ",break g", "(f 2)", ",clear")
         assert "breakpoint in g" in text and "\ndebug> locals\n  x  2\ndebug> continue\n+inf.0\n" in text
         text = writing.output(",step (f 2)")
         assert "debug> where\n> f at <input 1>:2:20\n" in text and "was ended in the debugger" in text
         assert writing.output("(+ 1 2)") == "3\n"
+
+    def test_the_time_of_an_input_is_without_that_of_typing(
+        self, writing: Writing, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = [0.0]
+
+        def read() -> str:
+            now[0] += 100.0
+            return "continue\n"
+
+        writing.shell.read = read
+        monkeypatch.setattr("vlad.repl.shell.time", SimpleNamespace(monotonic=lambda: now[0]))
+        writing.output(self.PROGRAM, ",break g", "(f 2)")
+        assert (now[0], writing.shell.seconds) == (100.0, 0.0)
 
     def test_after_an_error(self, writing: Writing) -> None:
         answers = iter(["locals\n", "(* x 2)\n", ""])

@@ -73,7 +73,7 @@ def _shown_values(shell: Any, session: Session, text: str) -> Any:
             last[:] = [session._as_python(value)]
 
     with session.limited(None):
-        session.run_text(text, _cell(), show)
+        session.run_text("\n" + text, _cell(), show)  # the cell's first line is that of `%%vlad`
     return last[0] if last else None
 
 
