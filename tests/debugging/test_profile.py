@@ -144,7 +144,7 @@ LONG = "counted-down-until-there-is-nothing-left-to-count"
 
 def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "p.vlad").write_text(
-        f"(define ({LONG} n) (if (= n 0) (car n) ({LONG} (- n 1))))\n(car (command-line-arguments))\n({LONG} 30000)\n"
+        f"(define ({LONG} n) (if (= n 0) (car n) ({LONG} (- n 1))))\n(car (command-line-arguments))\n({LONG} 300000)\n"
     )
     done = command("profile", "--folded", "p.txt", "--speedscope=p.json", "p.vlad", "--folded", cwd=tmp_path)
     assert done.returncode == 1 and done.stdout == '"--folded"\n'

@@ -143,7 +143,7 @@ def test_ctc_of_higher_orders_of_batches_and_of_impossible_classes(
         ("(ctc-loss (zeros '(3 4)) #[1 1 2])", r"need more steps; \(steps needed, steps\): \(4 3\)"),
         ("(ctc-loss (zeros '(3 4)) #[0])", "is the blank, class 0"),
         ("(ctc-loss (zeros '(3 4)) #[4])", "out of range"),
-        ("(ctc-loss (zeros 4) #[1])", r"the shapes: \(4 1\)|the shapes: \(\(4\) \(1\)\)"),
+        ("(ctc-loss (zeros 4) #[1])", r"the shapes: \(4\) and \(1\)"),
         ("(conv1d (zeros '(1 2)) (zeros '(1 1 1)))", "conv1d takes sequences"),
         ("(conv1d (zeros '(1 2 3)) (zeros '(1 1 1)))", "do not fit"),
         ("(conv-transpose2d (zeros '(1 2 3 3)) (zeros '(1 1 1 1)))", "conv-transpose2d takes images"),
