@@ -45,7 +45,7 @@ class Editor:
         self, folder: Path, encodings: tuple[str, ...] = (), types: bool = False, markdown: bool = False
     ) -> None:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        self.unexpected = tempfile.TemporaryFile()  # noqa: SIM115
+        self.unexpected = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server writes to it
         self.process = subprocess.Popen(
             [sys.executable, "-m", "vlad", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=self.unexpected, cwd=folder, env={**os.environ, "PYTHONPATH": path},

@@ -115,25 +115,21 @@ def _safetensors() -> Any:
 
 def _datasets(path: str) -> list[tuple[str, Array]]:
     """The names and arrays in a file of HDF5: the names of a dataset and of the groups around it, with `/` between them."""
+    import numpy
+
     package = _format("HDF5", "h5py")
     found: list[tuple[str, Array]] = []
 
     def note(name: str, thing: Any) -> None:
         if isinstance(thing, package.Dataset):
-            found.append((name, thing[()]))
+            found.append((name, numpy.asarray(thing[()])))
 
     try:
         with package.File(path, "r") as file:
             file.visititems(note)
     except OSError as error:
         raise _cannot_read(path, f"it is no file of HDF5: {error}") from None
-    return [(name, _as_array(array)) for name, array in found]
-
-
-def _as_array(value: Any) -> Array:
-    import numpy
-
-    return numpy.asarray(value)
+    return found
 
 
 def _loaded_safely(path: str) -> list[tuple[str, Array]]:
