@@ -326,7 +326,7 @@ def test_lbfgs_ends(text: str) -> None:
 
 
 def test_a_long_loop_of_training_takes_constant_memory() -> None:
-    """Nothing that steps make is left, and the process is no larger than after the first, except for the allocator's slack."""
+    """Nothing that steps make is left, and the process stops growing."""
     steps = 100_000 if THOROUGH else 10_000
     session = vlad.Session()
     session.eval("""(define (go x state n)
@@ -337,10 +337,14 @@ def test_a_long_loop_of_training_takes_constant_memory() -> None:
     go = session["go"]
     x, state = go(np.array([3.0, 4.0]), [], 1000)
     x, state = go(x, state, 1000)  # compiled for a state that is no empty list
-    before, blocks = resident_megabytes(), sys.getallocatedblocks()
-    x, state = go(x, state, steps)
-    assert sys.getallocatedblocks() - blocks < 1_000
-    assert resident_megabytes() - before < (4 if THOROUGH else 1)
+    grown: list[float] = []
+    while not grown or grown[-1] >= (4 if THOROUGH else 1):
+        # The allocator, or another thread's first use of it, can take pages once; a leak takes them in every run.
+        assert len(grown) < 4, f"megabytes by run: {grown}"
+        before, blocks = resident_megabytes(), sys.getallocatedblocks()
+        x, state = go(x, state, steps)
+        grown.append(resident_megabytes() - before)
+        assert sys.getallocatedblocks() - blocks < 1_000
     assert list(x) == pytest.approx([0, 0], abs=1e-9)
 
 
