@@ -68,6 +68,7 @@ _HOMES = {
     "Table": "vlad.python.handles",
     "TrainLog": "vlad.python.train_log",
     "install_importer": "vlad.bridges.modules",
+    "load_ipython_extension": "vlad.bridges.magic",  # called by `%load_ext vlad`; no public name
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",
     "primitive": "vlad.python.stating",

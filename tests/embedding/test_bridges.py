@@ -192,7 +192,7 @@ DISPLAYED = """
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 shell = InteractiveShell.instance()
-shell.run_cell("%load_ext vlad.bridges.magic")
+shell.run_cell("%load_ext vlad")
 shell.display_formatter.active_types = ["text/plain", "text/html", "image/svg+xml"]
 done = shell.run_cell("%%vlad\\n; twice <a> number\\n(define (twice x) (* 2 x))\\ntwice")
 print(shell.display_formatter.format(done.result)[0]["text/html"])

@@ -1,4 +1,4 @@
-"""`%%vlad` in IPython and Jupyter, after `%load_ext vlad.bridges.magic`.
+"""`%%vlad` in IPython and Jupyter, after `%load_ext vlad`.
 
 All cells are evaluated in one session, `vlad_session` among the notebook's names. The value of each expression of a cell is
 displayed, as a program prints it; that of the last one is the cell's.
